@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from howsure.events.frame import FEATURES
-from howsure.events.storage import FORMAT, join_parts, write_part
+from howsure.events.storage import FORMAT, join_parts, part_files, write_part
 
 
 @pytest.fixture(scope="session")
@@ -142,7 +142,7 @@ def write_results():
         manifest |= {"first": str(days[0]) if days else None, "last": str(days[-1]) if days else None}
         manifest |= {"actors": [{"code": c, "name": n} for c, n in actors.items()]}
         folder.mkdir(parents=True, exist_ok=True)
-        write_part(folder, "000000-x", rows)
+        write_part(folder, "000000-x", part_files(rows))
         join_parts(folder, ["000000-x"], manifest)
         return folder
 

@@ -19,6 +19,16 @@ COMPLEMENTS, PREDICATES = ("pobj", "pcomp"), ("attr", "acomp")
 MOST_UNKNOWN = 0.05  # share of words whose relations are of no known scheme
 
 
+def leaves_first(heads: Sequence[int], children: Sequence[Sequence[int]]) -> list[int]:
+    """Tokens in an order in which every dependent comes before its head."""
+    reached = [i for i, h in enumerate(heads) if h < 0]
+    for i in reached:  # grows while it is gone through
+        reached.extend(children[i])
+    if len(reached) < len(heads):
+        raise InputError("the dependency parse has a cycle.")
+    return reached[::-1]
+
+
 def universal(document: Document, *, refuse: bool = True) -> Document:
     """The document with Universal Dependencies; a parse that has them already is returned as it is.
 
@@ -60,7 +70,7 @@ class _Tree:
         self.clear = any(r in RENAMED for r in relation)
 
     def convert(self) -> None:
-        order = self._deepest_first()
+        order = leaves_first(self.heads, self.children)
         for p in order:
             self._preposition(p)
         for b in order:
@@ -70,14 +80,6 @@ class _Tree:
                 self._conjunct(i)
         for i, name in enumerate(self.relation):
             self.relation[i] = self._renamed(i, name)
-
-    def _deepest_first(self) -> list[int]:
-        reached = [i for i, h in enumerate(self.heads) if h < 0]
-        for i in reached:  # grows while it is gone through
-            reached.extend(self.children[i])
-        if len(reached) < len(self.heads):
-            raise InputError("the dependency parse has a cycle.")
-        return reached[::-1]
 
     def _raise(self, low: int, label: str, left: str) -> None:
         """`low` takes its head's place under the relation `label`; the head hangs on it as `left`, the other dependents too."""

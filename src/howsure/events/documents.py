@@ -21,6 +21,7 @@ from howsure.events.lexicons import nouns as event_nouns
 from howsure.events.roles import EventMention, descriptions, event_mentions
 from howsure.events.rules import RULES, Agent, AgentRule, Evidence, agents, evidence, span_heads
 from howsure.kernels.cells import Ints
+from howsure.kernels.coreference.antecedents import dense
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 LEAST_CHAIN = 0.01  # chains below this probability are not reported one by one
@@ -39,9 +40,7 @@ class Link:
 
 def antecedent_row(posterior: AntecedentPosterior, i: int) -> NDArray[np.float64]:
     """The probabilities of mention i's antecedents 0 … i-1."""
-    a = posterior.antecedents
-    row = a[[i], :].toarray()[0] if hasattr(a, "toarray") else a[i]
-    return np.asarray(row[:i])
+    return dense(posterior.antecedents[i : i + 1])[0, :i]
 
 
 def likeliest_chain(posterior: AntecedentPosterior, i: int, j: int, avoid: Collection[int] = ()) -> tuple[Link, ...]:
@@ -92,10 +91,8 @@ def _climb(
 
 def given_link(posterior: AntecedentPosterior, link: Link, taken: bool) -> AntecedentPosterior:
     """The posterior when a link is known to be there, or known not to be."""
-    a = posterior.antecedents
-    dense = np.array(a.toarray() if hasattr(a, "toarray") else a, dtype=np.float64)
-    new = np.array(posterior.new)
-    row = dense[link.later]
+    a, new = np.array(dense(posterior.antecedents)), np.array(posterior.new)
+    row = a[link.later]
     if taken:
         row[:] = 0.0
         row[link.earlier], new[link.later] = 1.0, 0.0
@@ -104,7 +101,7 @@ def given_link(posterior: AntecedentPosterior, link: Link, taken: bool) -> Antec
         left = row.sum() + new[link.later]
         row /= left or 1.0
         new[link.later] = new[link.later] / left if left else 1.0
-    return AntecedentPosterior(dense, new, name=posterior.name)
+    return AntecedentPosterior(a, new, name=posterior.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ def _one_lexicon(name: str) -> Lexicon:
     path = _lexicon_path(name, COLUMNS, "`actors=`")
     found: dict[str, Actor] = {}
     owner: dict[str, str] = {}
-    for line, row in _rows(path, COLUMNS):
+    for line, row in csv_rows(path, COLUMNS):
         code = row["code"].strip()
         words, seats = (tuple(filter(None, map(str.strip, (row.get(k) or "").split(";")))) for k in ("words", "seats"))
         if not code or not words:
@@ -193,7 +193,7 @@ def verbs(given: str | Sequence[str]) -> tuple[str, ...]:
     lemmas = given.split(",") if isinstance(given, str) else given
     if isinstance(given, str) and (given.endswith(".csv") or given in shipped_names(("lemma",))):
         path = _lexicon_path(given, ("lemma",), "`verbs=`")
-        lemmas = [row["lemma"] for _, row in _rows(path, ("lemma",))]
+        lemmas = [row["lemma"] for _, row in csv_rows(path, ("lemma",))]
     made = tuple(sorted({v.strip().lower() for v in lemmas if v.strip()}))
     if not made:
         raise InputError("`verbs=` names no verb.")
@@ -248,7 +248,7 @@ def _lexicon_path(name: str, columns: Sequence[str], option: str) -> Path:
     return path
 
 
-def _rows(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, dict[str, str]]]:
+def csv_rows(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, dict[str, str]]]:
     """The lines of a CSV file as dictionaries, after checking its header."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:

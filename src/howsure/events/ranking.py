@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any
 
 from howsure._result import Record, Result, drawn_by, shown_as
@@ -82,10 +83,7 @@ def ranked_documents(
 
 
 def _chain(document: dict[str, Any], chain: dict[str, Any]) -> RankedChain:
-    def span(start: int, end: int) -> str:
-        return said_between(document, start, end)
-
-    described = []
+    span, described = partial(said_between, document), []
     for d in chain["described"]:
         how = "its head" if d["why"] == "head" else f'{d["why"]} "{span(d["word"], d["word"] + 1)}"'
         described.append(f'"{span(d["start"], d["end"])}" ({how}, together {d["together"]:.2f})')

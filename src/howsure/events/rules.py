@@ -82,9 +82,7 @@ class Evidence:
 
 def rule_set(name: str) -> tuple[AgentRule, ...]:
     """Rules by the name of their set."""
-    if name not in RULES:
-        raise InputError(f"`rules=`: there is no set `{name}`.{_validate.nearest(name, RULES)}")
-    return RULES[name]
+    return RULES[_validate.known(name, RULES, f"`rules=`: there is no set `{name}`")]
 
 
 def agents(document: Document, verbs: Collection[str], rules: tuple[AgentRule, ...] = RULES["paper"]) -> list[Agent]:

@@ -65,11 +65,6 @@ def part_name(number: int, digest: str) -> str:
     return f"{number:06d}-{digest}"
 
 
-def write_part(folder: Path, name: str, rows: Rows) -> None:
-    """The tables of one block, whole or not at all."""
-    write_part_files(folder, name, part_files(rows))
-
-
 def part_files(rows: Rows) -> Iterator[tuple[str, bytes]]:
     """The tables of one block as the bytes of their files, by name."""
     for table in SCHEMAS:
@@ -78,7 +73,7 @@ def part_files(rows: Rows) -> Iterator[tuple[str, bytes]]:
         yield table, file.getvalue().to_pybytes()
 
 
-def write_part_files(folder: Path, name: str, tables: Iterable[tuple[str, bytes]]) -> None:
+def write_part(folder: Path, name: str, tables: Iterable[tuple[str, bytes]]) -> None:
     """A part from the bytes of its files, whole or not at all: it appears under its name when it is full."""
     parts = folder / "parts"
     try:

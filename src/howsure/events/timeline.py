@@ -25,9 +25,7 @@ NORMAL = 1.96  # the paper's m ± 1.96 s
 
 def check_period(every: str) -> str:
     """The name of a period."""
-    if every not in PERIODS:
-        raise InputError(f"`every=`: there is no period `{every}`.{_validate.nearest(every, PERIODS)}")
-    return every
+    return _validate.known(every, PERIODS, f"`every=`: there is no period `{every}`")
 
 
 def period_start(day: date, every: str) -> date:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 from collections import Counter
@@ -22,6 +21,7 @@ from howsure.corpora.news import muc_texts, nitf_texts, reuters_texts
 from howsure.corpora.reading import numbered_lines
 from howsure.corpora.relations import universal
 from howsure.errors import InputError
+from howsure.events.lexicons import csv_rows
 from howsure.events.storage import part_name
 
 if TYPE_CHECKING:
@@ -191,31 +191,21 @@ def _spaced(document: Document) -> str:
 
         return original_text(document).strip()
     if document.space_after is None:
-        return " ".join(document.words)
-    parts: list[str] = []
+        return document.text()
+    said = ""
     for number, part in enumerate(document.sentences()):
         metadata = document.sentence_metadata[number] if document.sentence_metadata else {}
-        if parts and any(k.startswith("newpar") for k in metadata):
-            parts[-1] = parts[-1].rstrip() + "\n\n"
-        parts += [w + " " * bool(s) for w, s in zip(document.words[part], document.space_after[part], strict=True)]
-        if parts and not parts[-1].endswith(" "):
-            parts[-1] += " "
-    return "".join(parts).rstrip()
+        gap = "\n\n" if any(k.startswith("newpar") for k in metadata) else " "
+        said += gap * bool(said) + document.text(part)
+    return said
 
 
 def _dates(metadata: str) -> dict[str, tuple[str | None, str]]:
     """File → (date, title) from a CSV file with the columns file and date, and perhaps title."""
     if not Path(metadata).is_file():
         raise InputError(f"`metadata=`: there is no file {metadata}.")
-    try:
-        with open(metadata, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            header = list(reader.fieldnames or [])
-            for needed in (n for n in ("file", "date") if n not in header):
-                raise InputError(f"{metadata} has no column `{needed}`.{_validate.nearest(needed, header)}")
-            return {row["file"]: (row["date"], row.get("title") or "") for row in reader}
-    except UnicodeDecodeError:
-        raise InputError(f"{metadata} is not UTF-8 text; save it as UTF-8.") from None
+    rows = csv_rows(Path(metadata), ("file", "date"))
+    return {row["file"]: (row["date"], row.get("title") or "") for _, row in rows}
 
 
 def _table(source: Any, columns: DocumentColumns) -> Iterator[DatedText]:

@@ -21,7 +21,7 @@ from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.lexicons import Lexicon
 from howsure.events.roles import words
-from howsure.events.storage import FORMAT, has_part, read_manifest, read_part, write_manifest, write_part
+from howsure.events.storage import FORMAT, has_part, part_files, read_manifest, read_part, write_manifest, write_part
 from howsure.exploring.blocks import Question, Seconds, block_rows, coref_version, packed, unpacked
 from howsure.exploring.corpus import BLOCK, Census, Corpus, blocks
 from howsure.exploring.spark import OnSpark
@@ -154,7 +154,7 @@ def check_engine(engine: Engine, jobs: int | None) -> bool:
 def write_block(folder: Path, work: Question, name: str, texts: list[DatedText]) -> Seconds:
     """Writes the part of one block; returns where the time went."""
     block = block_rows(texts, work)
-    write_part(folder, name, block.rows)
+    write_part(folder, name, part_files(block.rows))
     return block.seconds
 
 

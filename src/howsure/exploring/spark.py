@@ -22,7 +22,7 @@ from howsure._version import __version__
 from howsure.corpora.dated import DatedText
 from howsure.engines.spark.session import Jobs, map_in_arrow, session
 from howsure.errors import HowsureError, InputError
-from howsure.events.storage import SCHEMAS, part_files, write_part_files
+from howsure.events.storage import SCHEMAS, part_files, write_part
 from howsure.exploring.blocks import Question, Seconds, block_rows, coref_version, packed, unpacked
 from howsure.exploring.corpus import Corpus, DocumentColumns, document_of_row
 
@@ -129,7 +129,7 @@ class OnSpark:
             if answer["error"] is not None:
                 made.set_exception(InputError(answer["error"]))
             else:
-                write_part_files(self.folder, answer["name"], ((table, answer[table]) for table in SCHEMAS))
+                write_part(self.folder, answer["name"], ((table, answer[table]) for table in SCHEMAS))
                 made.set_result({str(k): float(v) for k, v in json.loads(answer["seconds"]).items()})
 
     def close(self) -> None:

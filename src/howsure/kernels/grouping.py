@@ -44,6 +44,7 @@ def _compiled(n: int) -> Any:
         return None
     from howsure.kernels import grouping_compiled
 
+    grouping_compiled.compile_all()
     return grouping_compiled
 
 
@@ -148,8 +149,7 @@ class Resolution:
     def deviations(self) -> Floats:
         """(2, B): d_b² and |d_b|, each less its mean over rows."""
         both, w = np.stack([self.d**2, np.abs(self.d)]), self.n / self.n.sum()
-        made: Floats = both - (both @ w)[:, None]
-        return made
+        return both - (both @ w)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,5 +223,4 @@ def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Float
         return csr_array((entries[2], entries[:2]), shape=(n_groups, n_bins))
 
     left = matrix(x, n_x)
-    made: Floats = (left.T @ (left if x is y else matrix(y, n_y))).toarray()
-    return made
+    return (left.T @ (left if x is y else matrix(y, n_y))).toarray()

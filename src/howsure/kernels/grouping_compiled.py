@@ -237,12 +237,11 @@ def _residuals(
         by_group[5, g] = absolute
 
 
-_compiled = partial(ready, __name__)
+compile_all = partial(ready, __name__)  # compiles or loads the kernels of this file; before any call of what follows
 
 
 def numbered(groups: Any) -> tuple[Any, Ints]:
     """See `grouping.numbered`."""
-    _compiled()
     groups = np.ascontiguousarray(groups)
     size = 1 << 16
     ids = np.zeros(size // 2, np.uint64)
@@ -263,7 +262,6 @@ def numbered(groups: Any) -> tuple[Any, Ints]:
 
 def bins(table: Ints, q: Floats) -> Ints:
     """The bin table[c] of each probability, c its fixed cell."""
-    _compiled()
     q, small, made = np.ascontiguousarray(q), table.astype(np.int32), np.empty(len(q), np.int32)
     _each(lambda a: _bins(q[a : a + STEP], small, made[a : a + STEP]), range(0, len(q), STEP))
     return made
@@ -273,7 +271,6 @@ def dealt(
     number: Ints, n_groups: int, y: Any, q: Floats, weight: Floats | None
 ) -> tuple[Ints, Any, Floats, Floats | None]:
     """Where each group begins; labels, probabilities and weights in order of the groups."""
-    _compiled()
     weights = _weights(weight)
     rows = np.ascontiguousarray(number, np.int32), np.ascontiguousarray(y), np.ascontiguousarray(q), weights
     cuts = np.linspace(0, len(q), HALVES + 1).astype(int)
@@ -289,7 +286,6 @@ def dealt(
 
 def totals(starts: Ints, y: Any, q: Floats, weight: Floats | None) -> Floats:
     """See `grouping.Arranged`."""
-    _compiled()
     made = np.zeros((5, len(starts) - 1))
     _each(lambda cut: _totals(starts, y, q, _weights(weight), *cut, made), _cuts(starts))
     return made
@@ -299,7 +295,6 @@ def binned_sums(
     starts: Ints, bins: Ints, y: Any, q: Floats, weight: Floats | None, less_q: bool
 ) -> tuple[Ints, Ints, Floats]:
     """See `grouping.binned_sums`."""
-    _compiled()
     bins, q, weights = np.ascontiguousarray(bins, np.int32), np.ascontiguousarray(q), _weights(weight)
     cuts, n_bins = _cuts(starts), int(bins.max(initial=0)) + 1
     found = np.zeros(len(starts) - 1, np.int64)
@@ -312,7 +307,6 @@ def binned_sums(
 
 def group_moments(starts: Ints, bins: Ints, sums: Floats, levels: Sequence[Ints]) -> list[Floats]:
     """See `grouping.group_moments`."""
-    _compiled()
     ends = np.cumsum([level[-1] + 1 for level in levels])
     numbers = np.stack([level + (end - level[-1] - 1) for level, end in zip(levels, ends, strict=True)], axis=1)
     filed, cuts = (starts, np.ascontiguousarray(bins, np.int32), np.ascontiguousarray(sums)), _cuts(starts)
@@ -323,7 +317,6 @@ def group_moments(starts: Ints, bins: Ints, sums: Floats, levels: Sequence[Ints]
 
 def residuals(starts: Ints, bins: Ints, sums: Floats, at: Resolution, of_r: bool, of_s: bool) -> Residuals:
     """See `grouping.residuals`."""
-    _compiled()
     known = np.stack([at.n, at.s, at.a, at.d, at.n_around, at.d_around, *at.deviations()], axis=1)
     filed = starts, np.ascontiguousarray(bins, np.int32), np.ascontiguousarray(sums), at.number, known, at.is_coarse
     cuts, n_bins, ends = _cuts(starts), len(at.n), np.zeros(len(starts) - 1, np.int64)
@@ -341,7 +334,6 @@ def residuals(starts: Ints, bins: Ints, sums: Floats, at: Resolution, of_r: bool
 
 def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Floats:
     """See `grouping.products`."""
-    _compiled()
 
     def sparse(entries: Entries) -> tuple[Any, ...]:
         starts = np.searchsorted(entries[0], np.arange(n_groups + 1))

@@ -38,6 +38,8 @@ def loaded(source: str) -> dict[str, Callable[..., Any]]:
     kept = _kept(source)
     if kept is None:
         return {}
+    from llvmlite import binding
+
     kernels, code = kept
     with _LOCK:
         engine = _engine()
@@ -46,7 +48,7 @@ def loaded(source: str) -> dict[str, Callable[..., Any]]:
             part = code[begin : begin + size]
             begin += size
             if _needs_no_runtime(part):  # a library that was loaded then (of vector mathematics) may not be there now
-                _add(engine, part)
+                engine.add_object_file(binding.ObjectFileRef.from_data(part))
                 made[name] = symbol, arguments, result
         engine.finalize_object()
         return {name: _callable(name, engine.get_function_address(s), *how) for name, (s, *how) in made.items()}
@@ -138,12 +140,6 @@ def _engine() -> Any:
         machine = binding.Target.from_default_triple().create_target_machine()
         _ENGINE.append(binding.create_mcjit_compiler(binding.parse_assembly(""), machine))
     return _ENGINE[0]
-
-
-def _add(engine: Any, code: bytes) -> None:
-    from llvmlite import binding
-
-    engine.add_object_file(binding.ObjectFileRef.from_data(code))
 
 
 def _callable(name: str, address: int, arguments: list[str], result: str | None) -> Callable[..., Any]:

@@ -36,15 +36,13 @@ def fair_crps(y: Floats, x: Floats) -> Floats:
     weight = 2.0 * np.arange(1, s + 1) - s - 1.0
     # Not a matrix product: BLAS rounds a row differently by how many rows come with it.
     spread = np.sum(np.sort(x, axis=1) * weight, axis=1) / (s * (s - 1.0))
-    crps: Floats = np.mean(np.abs(x - y[:, None]), axis=1) - spread
-    return crps
+    return np.mean(np.abs(x - y[:, None]), axis=1) - spread
 
 
 def mean_pinball(y: Floats, q: Floats, levels: Floats) -> Floats:
     """2(1{y < q} - τ)(q - y), averaged over the levels, of each row."""
     loss = (np.where(y[:, None] < q, 1.0, 0.0) - levels) * (q - y[:, None])
-    mean: Floats = 2.0 * np.mean(loss, axis=1)
-    return mean
+    return 2.0 * np.mean(loss, axis=1)
 
 
 UNIT_BITS = 1074  # every finite double is a whole multiple of 2⁻¹⁰⁷⁴

@@ -24,8 +24,7 @@ def poisson_binomial(p: NDArray[np.float64]) -> NDArray[np.float64]:
         if odd is not None:  # times one, to the same degree
             made = np.concatenate([made, np.pad(odd, ((0, 0), (0, made.shape[1] - odd.shape[1])))])
         rows = made
-    law: NDArray[np.float64] = rows[0, : len(p) + 1]
-    return law
+    return rows[0, : len(p) + 1]
 
 
 def _products(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

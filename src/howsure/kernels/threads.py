@@ -35,10 +35,9 @@ def portions(starts: NDArray[np.int64], tokens: int) -> list[tuple[int, int]]:
     return made
 
 
-def for_each(work: Callable[[int, int], None], starts: NDArray[np.int64], threads: int | None = None) -> None:
-    """Call `work(first, after)` on runs of sentences that together are all of them, on `threads` threads."""
-    threads = cores() if threads is None else threads
-    total = int(starts[-1])
+def for_each(work: Callable[[int, int], None], starts: NDArray[np.int64]) -> None:
+    """Call `work(first, after)` on runs of sentences that together are all of them, on all cores."""
+    threads, total = cores(), int(starts[-1])
     if threads == 1 or total < 2_000:
         work(0, len(starts) - 1)
         return

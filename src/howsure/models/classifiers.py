@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,10 +153,9 @@ class ClassifierTraining(Training):
 
 def tokens_of(texts: Sequence[str], tokens: str, ngrams: int = 1) -> list[list[str]]:
     """The words of each text and, joined by spaces, its n-grams of up to `ngrams` words."""
-    _validate.known(tokens, TOKENIZERS, f'there is no tokenizer "{tokens}"')
-    made = []
+    cut, made = TOKENIZERS[_validate.known(tokens, TOKENIZERS, f'there is no tokenizer "{tokens}"')], []
     for text in texts:
-        w = TOKENIZERS[tokens](text)
+        w = cut(text)
         made.append(w + [" ".join(w[i : i + n]) for n in range(2, ngrams + 1) for i in range(len(w) - n + 1)])
     return made
 
@@ -164,9 +164,7 @@ def vocabulary(found: Sequence[Sequence[str]], min_count: int) -> tuple[dict[str
     """The words of at least `min_count` texts, numbered in the order of their spelling; and the share of unknown words to
     expect in a text like these: of the words of a text, those that would be unknown without it.
     """
-    counts: Counter[str] = Counter()
-    for words in found:
-        counts.update(set(words))
+    counts = Counter(chain.from_iterable(map(set, found)))
     single = [counts[w] <= min_count for words in found for w in words if " " not in w]
     known = sorted(w for w, c in counts.items() if c >= min_count)
     return {w: i for i, w in enumerate(known)}, float(np.mean(single)) if single else 0.0

@@ -13,7 +13,7 @@ from typing import IO, Any, Self
 import numpy as np
 
 from howsure.errors import InputError
-from howsure.files import whole_file
+from howsure.files import check_writable, whole_file
 
 HEADER = "howsure"
 LARGEST = 1e30  # weights, in size: sums of them do not overflow
@@ -42,11 +42,9 @@ def save_model(
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise TypeError(f"array {name} holds Python objects")
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"there is no folder {target.parent} to write {target.name} into.")
+    check_writable(str(path))
     named: dict[str, Any] = {HEADER: np.frombuffer(about.encode(), dtype=np.uint8), **arrays}
-    with whole_file(target) as file:
+    with whole_file(path) as file:
         if mapped:
             _write_aligned(file, named)
         else:

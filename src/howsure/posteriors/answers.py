@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import shown_as
 from howsure.kernels.cells import Floats, Ints
 
 _ROUNDING = 1e-12  # so that a level reached exactly counts as reached
@@ -31,8 +32,7 @@ class Answers:
     def __len__(self) -> int:
         return len(self.y_prob)
 
-    def __repr__(self) -> str:
-        return f"Answers({self.question}: {len(self):,} places, {self.y_prob.sum():,.1f} expected)"
+    __repr__ = shown_as("{question}: {#y_prob:,} places, {expected:,.1f} expected")
 
     def y_true(self, gold: Ints) -> NDArray[np.uint8]:
         """Whether each answer is yes by the gold tags."""

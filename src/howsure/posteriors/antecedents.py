@@ -156,8 +156,7 @@ class AntecedentPosterior:
             if (i := _first(hopeless)) is not None:
                 raise InputError(f"{name}: mention {i} has no antecedent and no NEW with a score above -inf.")
         if len(columns):
-            made, new = kernels.softmax_rows(values, given, starts, counts)
-            return cls._of_rows(made, columns, starts, counts, new, name)
+            return cls._of_rows(values, given, columns, starts, counts, name)
         below = np.tril(np.ones((n, n), bool), -1)
         square = np.where(below, values.reshape(n, n), -np.inf)
         largest = np.maximum(given, square.max(axis=1, initial=-np.inf))
@@ -187,9 +186,10 @@ class AntecedentPosterior:
         return cls.from_scores(given[:, :-1], given[:, -1], name=name)
 
     @classmethod
-    def _of_rows(cls, values: Floats, columns: Ints, starts: Ints, counts: Ints, new: Floats, name: str) -> Self:
+    def _of_rows(cls, scores: Floats, new_scores: Floats, columns: Ints, starts: Ints, counts: Ints, name: str) -> Self:
         from scipy.sparse import csr_array
 
+        values, new = kernels.softmax_rows(scores, new_scores, starts, counts)
         a = csr_array((values, columns, np.append(starts, len(values))), shape=(len(new), len(new)))
         self = cls.__new__(cls)
         self._set(a, values, columns, starts, counts, new, name)
@@ -367,11 +367,11 @@ class AntecedentPosterior:
         if (t := _validate.temperature(t)) == 1.0:
             return self
         with np.errstate(divide="ignore"):
+            new = np.log(self.new) / t
             if not len(self._columns):
-                return self.from_scores(np.log(self._a) / t, np.log(self.new) / t, name=self.name)
-            given = np.log(self._values) / t, np.log(self.new) / t, self._starts, self._counts
-            made, new = kernels.softmax_rows(*given)
-        return self._of_rows(made, self._columns, self._starts, self._counts, new, self.name)
+                return self.from_scores(np.log(self._a) / t, new, name=self.name)
+            scores = np.log(self._values) / t
+        return self._of_rows(scores, new, self._columns, self._starts, self._counts, self.name)
 
     # inside
 

@@ -290,11 +290,7 @@ class ChainPosterior:
         return itertools.starmap(slice, itertools.pairwise(self.starts.tolist()))
 
     def _known(self, names: list[str]) -> Ints:
-        codes = self.codes(names)
-        if (codes < 0).any():
-            name = str(names[int(np.argmin(codes))])
-            raise InputError(f"`{name}` is none of the model's tags.{_validate.nearest(name, self.tags)}")
-        return codes
+        return self.codes([_validate.known(n, self.tags, f"`{n}` is none of the model's tags") for n in names])
 
 
 def accuracy(posterior: ChainPosterior, tags: Sequence[str]) -> float:

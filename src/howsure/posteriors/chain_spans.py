@@ -90,6 +90,8 @@ class Scheme:
         self.begin, self.inner = place.get(f"B-{kind}", -1), place.get(f"I-{kind}", -1)
         self.end, self.single = place.get(f"E-{kind}", -1), place.get(f"S-{kind}", -1)
         self.closed = any(t[:2] in ("E-", "S-") for t in tags)
+        # What a span of one token is tagged, and the last token of a longer one.
+        self.alone, self.last = (self.single, self.end) if self.closed else (self.begin, self.inner)
 
     def spans(self, codes: Ints, starts: Ints) -> NDArray[np.bool_] | Any:
         """(start, end) of the spans in one tag sequence: B (or S) and what goes on from it."""
@@ -160,15 +162,13 @@ def _closing(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, last: In
 def _given(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, start: Ints, end: Ints) -> Floats:
     q = np.zeros(len(start))
     one = end == start + 1
-    alone = scheme.single if scheme.closed else scheme.begin
-    if alone >= 0:
-        q[one] = _closing(chain, m, scheme, sentence, start[one], alone)
-    close = scheme.end if scheme.closed else scheme.inner
-    if close < 0 or scheme.begin < 0:
+    if scheme.alone >= 0:
+        q[one] = _closing(chain, m, scheme, sentence, start[one], scheme.alone)
+    if scheme.last < 0 or scheme.begin < 0:
         return q
     many = np.flatnonzero(~one)
-    p = _closing(chain, m, scheme, sentence, end[many] - 1, close)
-    at, tag = end[many] - 1, np.full(len(many), close)
+    p = _closing(chain, m, scheme, sentence, end[many] - 1, scheme.last)
+    at, tag = end[many] - 1, np.full(len(many), scheme.last)
     while len(many):
         before = at - 1
         is_first = before == start[many]
@@ -186,15 +186,13 @@ def _search(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, least: fl
     """Every span of probability `least` or more: from each end leftwards, while the run itself is that probable."""
     tokens = np.arange(len(sentence))
     found = [(tokens[:0], tokens[:0], np.zeros(0))]
-    alone = scheme.single if scheme.closed else scheme.begin
-    if alone >= 0:
-        likely = tokens[m.marginals[:, alone] >= least]
-        found.append((likely, likely + 1, _closing(chain, m, scheme, sentence, likely, alone)))
-    close = scheme.end if scheme.closed else scheme.inner
-    if close >= 0 and scheme.begin >= 0:
-        last = tokens[m.marginals[:, close] >= least]
-        p = _closing(chain, m, scheme, sentence, last, close)
-        at, tag = last, np.full(len(last), close)
+    if scheme.alone >= 0:
+        likely = tokens[m.marginals[:, scheme.alone] >= least]
+        found.append((likely, likely + 1, _closing(chain, m, scheme, sentence, likely, scheme.alone)))
+    if scheme.last >= 0 and scheme.begin >= 0:
+        last = tokens[m.marginals[:, scheme.last] >= least]
+        p = _closing(chain, m, scheme, sentence, last, scheme.last)
+        at, tag = last, np.full(len(last), scheme.last)
         while True:
             kept = (p >= least) & (at > 0) & (sentence[at - 1] == sentence[at])
             last, p, at, tag = last[kept], p[kept], at[kept], tag[kept]

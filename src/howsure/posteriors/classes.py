@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
+from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels import special
 
@@ -67,8 +68,7 @@ class ClassPosterior:
     def __len__(self) -> int:
         return len(self.log_scores)
 
-    def __repr__(self) -> str:
-        return f"ClassPosterior({len(self):,} items, {len(self.classes)} classes)"
+    __repr__ = shown_as("{#log_scores:,} items, {#classes} classes")
 
     def marginals(self) -> np.ndarray:
         """Probabilities, shape (n, K); every row sums to one."""
@@ -76,7 +76,8 @@ class ClassPosterior:
 
     def label_is(self, name: str) -> np.ndarray:
         """The probability that each item is of the class `name`."""
-        return self.marginals()[:, self._number(name)]
+        _validate.known(name, self.classes, f'there is no class "{name}"')
+        return self.marginals()[:, self.classes.index(name)]
 
     def top_label(self) -> np.ndarray:
         """The probability of each item's best class."""
@@ -98,6 +99,3 @@ class ClassPosterior:
     def tempered(self, t: float) -> ClassPosterior:
         """The posterior with scores divided by `t`: above 1 less extreme, below 1 more."""
         return ClassPosterior(self.log_scores / _validate.temperature(t), self.classes)
-
-    def _number(self, name: str) -> int:
-        return self.classes.index(_validate.known(name, self.classes, f'there is no class "{name}"'))

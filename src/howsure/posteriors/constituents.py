@@ -188,10 +188,8 @@ class ConstituentPosterior:
 
     def _read(self, word: Any) -> tuple[NDArray[np.int32], Floats]:
         if isinstance(word, Mapping):
-            unknown = next((s for s in word if s not in self.grammar.number), None)
-            if unknown is not None:
-                near = _validate.nearest(unknown, self.grammar.symbols)
-                raise InputError(f"`{unknown}` is no symbol of the grammar.{near}")
+            for s in word:
+                _validate.known(s, self.grammar.number, f"`{s}` is no symbol of the grammar")
             word = [self.grammar.number[s] for s in word], list(word.values())
         weights = np.asarray(word[1], np.float64)
         if not (weights <= 1e100).all():

@@ -57,8 +57,7 @@ def root_probabilities(a: Any, new: Floats) -> Floats:
 
 def dense(a: Any) -> Floats:
     """A slice of a dense or sparse matrix as an array."""
-    made: Floats = a.toarray() if hasattr(a, "toarray") else a
-    return made
+    return a.toarray() if hasattr(a, "toarray") else a
 
 
 def softmax_rows(values: Floats, new: Floats, starts: Ints, counts: Ints) -> tuple[Floats, Floats]:
@@ -125,8 +124,7 @@ ROUNDS = 20
 def first_members(clusters: Ints) -> Ints:
     """Each item's cluster named by its first member, so that equal clusterings are equal arrays."""
     _, first, inverse = np.unique(clusters, return_index=True, return_inverse=True)
-    named: Ints = first[inverse].astype(np.int64)
-    return named
+    return first[inverse].astype(np.int64)
 
 
 def expected_f(q: Floats, clusters: Ints) -> float:

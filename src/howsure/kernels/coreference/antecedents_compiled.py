@@ -144,7 +144,7 @@ def sampled_roots(values: Any, columns: Any, starts: Any, counts: Any, new: Any,
 
 
 def pair_frequencies(roots: Any) -> Any:
-    """As `kernels.coreference.antecedents.pair_frequencies`."""
+    """In how many of the samples, as a share, two mentions are one entity; shape (N, N)."""
     ready(_pair_frequencies)
     return _pair_frequencies(roots)
 

@@ -1,7 +1,7 @@
 """Log-linear scores of a mention-ranking model with hashed weights, in NumPy.
 
 A feature is a 64-bit value; its weight is w[index(value)]. Values are made by adding, to a template's value, a salt for
-the template and multiples of K1 and K2 for the kinds of the two mentions; `coref_compiled` makes the same ones.
+the template and multiples of K1 and K2 for the kinds of the two mentions; `ranking_compiled` makes the same ones.
 """
 
 import numpy as np

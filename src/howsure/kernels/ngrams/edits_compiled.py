@@ -24,8 +24,8 @@ def edit_distances(typed, text, ends, most):
     out = np.full(ends.size, most + 1, np.int64)
     rows = np.zeros((3, 256), np.int64)
     for j in range(ends.size):
-        a = ends[j - 1] if j > 0 else 0
-        m = ends[j] - a
+        meant = text[ends[j - 1] if j > 0 else 0 : ends[j]]
+        m = meant.size
         if m == 0 or abs(m - n) > most or m > 250 or n > 250:
             continue
         for k in range(m + 1):
@@ -38,10 +38,9 @@ def edit_distances(typed, text, ends, most):
             rows[here, 0] = i
             least = i
             for k in range(1, m + 1):
-                x = typed[i - 1]
-                y = text[a + k - 1]
-                best = min(rows[before, k] + 1, rows[here, k - 1] + 1, rows[before, k - 1] + (0 if x == y else 1))
-                if i > 1 and k > 1 and x == text[a + k - 2] and typed[i - 2] == y:
+                change = 0 if typed[i - 1] == meant[k - 1] else 1
+                best = min(rows[before, k] + 1, rows[here, k - 1] + 1, rows[before, k - 1] + change)
+                if swapped(typed, i, meant, k):
                     best = min(best, rows[two, k - 2] + 1)
                 rows[here, k] = best
                 least = min(least, best)

@@ -2,7 +2,7 @@
 
 Three kinds of templates, each by name and switchable:
 - of a mention (its head, words around it, length, …): for starting an entity, for being linked, for being linked to;
-- relations of two mentions (distance, matches, agreement, …), small codes from `coref_relations`;
+- relations of two mentions (distance, matches, agreement, …), small codes from `relations.py`;
 - crosses of a mention template of the one with a mention template of the other.
 Each feature counts bare, with the mention's kind, and with the kinds of both; a pronoun is a kind of its own.
 """
@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.corpora.document import Document, Mention
 from howsure.data.vectors import word_vectors
-from howsure.errors import InputError
 from howsure.kernels.cells import Ints
-from howsure.kernels.coreference.ranking import K1, SALT
+from howsure.kernels.coreference.ranking import K1, SALT, index
 from howsure.models.coreference.attributes import Attributes, attributes
-from howsure.models.coreference.network import row_numbers
+from howsure.models.coreference.network import ROW_BITS
 from howsure.models.coreference.relations import RELATIONS, relation_codes
 
 NEAR = 3  # words to each side of a phrase
@@ -65,8 +64,7 @@ def templates(without: Iterable[str] = ()) -> Templates:
     """All templates but those named; a cross needs both its mention templates."""
     dropped = set(without)
     for name in dropped:
-        if name not in TEMPLATES:
-            raise InputError(f"there is no feature template {name!r}.{_validate.nearest(name, TEMPLATES)}")
+        _validate.known(name, TEMPLATES, f"there is no feature template {name!r}")
     mention = tuple(t for t in MENTION if t not in dropped)
     crosses = tuple(c for c, (a, b) in CROSSES.items() if c not in dropped and a in mention and b in mention)
     return Templates(mention, tuple(r for r in RELATIONS if r not in dropped), crosses)
@@ -120,8 +118,9 @@ def features(
         salts = np.arange(len(small) + 1, dtype=np.uint64) * np.uint64(SALT)
         salted = np.column_stack([values[:, small], kinds]) + salts
     vectors = _vectors(document, a).astype(np.float16)
+    rows = index(salted, 64 - ROW_BITS)
     n, a = first, a.upto(len(a) if first is None else first)
-    return Features(a.kind, values[:n], relation_codes(a, used.relation), a, vectors[:n], row_numbers(salted)[:n])
+    return Features(a.kind, values[:n], relation_codes(a, used.relation), a, vectors[:n], rows[:n])
 
 
 def _vectors(document: Document, a: Attributes) -> NDArray[np.float32]:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from howsure.corpora.document import Document, Mention
+from howsure.corpora.relations import NOMINAL, leaves_first
 from howsure.data import word_list, word_rows
 from howsure.errors import InputError
 from howsure.kernels.cells import Ints
 
-NOMINAL = frozenset({"NOUN", "PROPN", "PRON", "NUM", "SYM", "X"})
 # Pronoun → (citation form, gender, number, person). Gender: m, f, n (thing), a (a person, either), or "" unknown.
 PRONOUNS = {r["word"]: (r["citation"], r["gender"], r["number"], r["person"]) for r in word_rows("pronoun")}
 CITATIONS = tuple(dict.fromkeys(citation for citation, *_ in PRONOUNS.values()))
@@ -87,7 +87,7 @@ def detect_mentions(document: Document) -> tuple[Mention, ...]:
     bases = [plain[r] for r in relation]
     children = document.children()
     low, high = list(range(len(document))), list(range(1, len(document) + 1))
-    for i in _leaves_first(document.heads):
+    for i in leaves_first(heads, children):
         h = heads[i]
         if h >= 0:
             low[h], high[h] = min(low[h], low[i]), max(high[h], high[i])
@@ -168,16 +168,3 @@ def _closes(words: Sequence[str]) -> bool:
     if last == '"':
         return before.count('"') % 2 == 1
     return last in CLOSING and before.count(CLOSING[last]) > before.count(last)
-
-
-def _leaves_first(heads: Ints) -> list[int]:
-    """Tokens in an order in which every dependent comes before its head."""
-    depth = np.zeros(len(heads), np.int64)
-    at = heads.copy()
-    while (at >= 0).any():
-        alive = at >= 0
-        depth[alive] += 1
-        at[alive] = heads[at[alive]]
-        if depth.max(initial=0) > len(heads):
-            raise InputError("the dependency parse has a cycle.")
-    return np.argsort(-depth, kind="stable").tolist()

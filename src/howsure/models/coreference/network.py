@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from howsure.kernels.cells import Floats
 from howsure.kernels.coreference import hidden as kernels
-from howsure.kernels.coreference.ranking import index
 
 Units = NDArray[np.float32]
 HALVES = 3  # of a mention: as anaphor, as antecedent, as new
@@ -71,11 +70,6 @@ class Network:
             scores = partial(scores, filled=hidden_compiled.active) if few else hidden_compiled.pair_scores
         pair = scores(u, v, self.relations, codes, self.out)
         return pair, (np.maximum(new, 0.0) @ self.out_new + self.bias[0]).astype(np.float64)
-
-
-def row_numbers(values: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The rows that hashed values of templates (columns) share out."""
-    return index(values, 64 - ROW_BITS)
 
 
 class NetworkTrainer:

@@ -43,7 +43,8 @@ NO_COSTS = (0.0, 0.0, 0.0)
 # Of a new entity that is none, a wrong link, a link where there is none (Durrett & Klein).
 ERROR_COSTS = (3.0, 1.0, 0.1)
 COMPILED_FROM = 20_000  # pairs
-NETWORK_RATE, NETWORK_DECAY, DROPPED = 0.002, 0.01, 0.2
+RATE, DECAY = 0.05, 0.05  # of AdaGrad
+NETWORK_RATE, NETWORK_DECAY, DROPPED, NETWORK_EPOCHS = 0.002, 0.01, 0.2, 14
 ASKED_AT_ONCE = 28
 CUTS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 FEW_SINGLETONS = 0.1  # share of entities; a scheme that leaves out singletons has a few by accident
@@ -68,11 +69,6 @@ class CorefModel:
             f"CorefModel({self.mentions} mentions, {np.count_nonzero(self.weights):,} weights, "
             f"{len(self.known):,} words, temperature {self.temperature:.3g})"
         )
-
-    @property
-    def bits(self) -> int:
-        """The weights' number is 2 to this power."""
-        return len(self.weights).bit_length() - 1
 
     def candidates(self, document: Document, mentions: str | None = None) -> tuple[Mention, ...]:
         """The document's mentions: its own ("gold") or those found in its parse ("predicted").
@@ -200,12 +196,9 @@ def fit_coref(
     mentions: str = "gold",
     asked: Sequence[Lesson] = (),
     epochs: int = 4,
-    rate: float = 0.05,
-    decay: float = 0.05,
     bits: int = 20,
     least_count: int = 5,
     hidden: int = 64,
-    network_epochs: int = 14,
     costs: bool = False,
     without: Iterable[str] = (),
     rng: np.random.Generator | int | None = 0,
@@ -214,7 +207,7 @@ def fit_coref(
     """Train on documents with gold mentions.
 
     Maximises Σ_i log Σ_{gold antecedents k of i} P(a_i = k), or log P(NEW) for the first mention of an entity: of hashed
-    weights, less `decay`/2 |w|², by AdaGrad, the rate falling to a fifth over the epochs; and of a network with one hidden layer by
+    weights, less `DECAY`/2 |w|², by AdaGrad, the rate falling to a fifth over the epochs; and of a network with one hidden layer by
     Adam. A step for each document.
 
     Parameters
@@ -223,7 +216,7 @@ def fit_coref(
         Train on the given mentions, or on those found in the parses; the ones gold lacks then start entities of
         their own.
     asked : documents of which only a few answers are known, each with its mentions and its part of the loss.
-    hidden, network_epochs : hidden units of the network (0 for none), and passes over the documents.
+    hidden : hidden units of the network, 0 for none.
     costs : bool
         Raise the scores of wrong choices by error costs in training. Usual, and bad for calibration.
     without : names of feature templates to leave out.
@@ -253,7 +246,7 @@ def fit_coref(
     trainer = Trainer(bits)
     network = Network.started(DIMENSIONS, len(used.relation), hidden, generator)
     by_network = NetworkTrainer(network, decay=NETWORK_DECAY, dropped=DROPPED, rng=generator)
-    passes = network_epochs if hidden else 0
+    passes = NETWORK_EPOCHS if hidden else 0
     done, to_do = 0, (epochs + passes) * len(lessons)
     for epoch in range(epochs + passes):
         linear = epoch < epochs
@@ -262,8 +255,8 @@ def fit_coref(
             if linear:
                 ((made, difference),) = batch
                 d_pair, d_new, _ = difference(*linear_scores(made, used, trainer.w))
-                slower = rate * (1.0 - 0.8 * through)
-                trainer.step(made.kind, made.values, made.codes, crossed, d_pair, d_new, slower, decay)
+                slower = RATE * (1.0 - 0.8 * through)
+                trainer.step(made.kind, made.values, made.codes, crossed, d_pair, d_new, slower, DECAY)
             else:
                 chosen = [(m.vectors, m.rows, m.codes, d) for m, d in batch]
                 by_network.step(chosen, NETWORK_RATE * (1.0 - 0.95 * through))
@@ -272,7 +265,7 @@ def fit_coref(
                 progress(done, to_do)
     sizes = [n for d in documents for n in Counter(m.entity for m in d.mentions or ()).values()]
     singletons = sizes.count(1) > FEW_SINGLETONS * len(sizes)
-    settings = {"documents": n_documents, "asked": len(asked), "epochs": epochs, "rate": rate, "decay": decay}
+    settings = {"documents": n_documents, "asked": len(asked), "epochs": epochs, "rate": RATE, "decay": DECAY}
     settings |= {"hidden": hidden, "network_epochs": passes, "costs": bool(costs), "least_count": least_count}
     weights = trainer.w.astype(np.float16).astype(np.float32)
     return CorefModel(weights, by_network.trained(), known, used, mentions, singletons, settings=settings)

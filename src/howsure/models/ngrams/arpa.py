@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.files import whole_file
+from howsure.files import check_writable, whole_file
 from howsure.kernels.ngrams.arpa_compiled import LOWEST, read_lines, ready_arpa, write_lines
 from howsure.models.ngrams.model import LARGEST_WEIGHT, LanguageModel
 from howsure.models.ngrams.training import find_children
@@ -22,13 +22,11 @@ _PIECE = 1 << 18  # nodes written at a time
 def write_arpa(model: LanguageModel, path: str | Path) -> None:
     """Write a model as ARPA, whole or not at all."""
     ready_arpa()
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"there is no folder {target.parent} to write {target.name} into.")
+    check_writable(str(path))
     trie = model.trie
     text, ends = model.vocabulary.packed
     longest = int(np.diff(ends, prepend=0).max())
-    with whole_file(target) as file:
+    with whole_file(path) as file:
         sizes = "".join(f"ngram {k}={n}\n" for k, n in enumerate(trie.sizes(), 1))
         file.write(f"\\data\\\n{sizes}".encode())
         tables = (trie.start, trie.word, text, ends, model.log_p / LN10, model.log_b / LN10)

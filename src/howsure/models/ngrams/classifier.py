@@ -1,8 +1,9 @@
 """Who wrote it, and in which language? P(class | text) by Bayes' rule from a language model for each class."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -96,10 +97,8 @@ def fit_ngrams(
     classes = tuple(sorted({str(c) for c in labels}))
     if len(classes) < 2:
         raise InputError(f'all training texts have one label, "{classes[0]}"; a classifier needs two at least.')
-    split = list if units == "characters" else str.split
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(split(text))
+    split: Callable[[str], list[str]] = list if units == "characters" else str.split
+    counts = Counter(chain.from_iterable(map(split, texts)))
     known = sorted(w for w, n in counts.items() if n >= min_count and w.strip())
     if not known:
         raise InputError(f"no unit occurs {min_count} times or more; lower `min_count=`.")

@@ -247,9 +247,8 @@ def fitted_weights(held_out: HeldOut, n_events: int, steps: int = 100) -> list[f
     shares = np.full(n, 0.5)
     for _ in range(steps):
         pass_on = np.where(usable, 1.0 - shares, 1.0)
-        reach: Floats = np.ones((len(c), n + 1))
-        for k in range(n - 1, -1, -1):
-            reach[:, k] = reach[:, k + 1] * pass_on[:, k]
+        reach = np.ones((len(c), n + 1))
+        reach[:, :-1] = np.cumprod(pass_on[:, ::-1], axis=1)[:, ::-1]
         parts = np.where(usable, shares, 0.0) * reach[:, 1:] * likelihood
         base = reach[:, 0] / n_events
         total = parts.sum(axis=1) + base

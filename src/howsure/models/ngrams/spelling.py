@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure import _validate
 from howsure._result import Record, shown_as
 from howsure.data import table
 from howsure.errors import InputError
@@ -140,13 +141,11 @@ class Corrector:
         """Without `errors`, the counts of edits that ship are used."""
         if not 0.0 < error_rate < 1.0:
             raise InputError(f"the error rate must lie strictly between 0 and 1; got {error_rate}.")
-        if not weight >= 0.0:
-            raise InputError(f"the weight of the language model must be 0 or more; got {weight:g}.")
         if model.settings["units"] == "characters":
             raise InputError("words are corrected with a model of words; this one is of characters.")
         ready_edits()
         self._model, self._errors = model, errors or shipped_errors()
-        self._rate, self._most, self.weight = error_rate, most_edits, weight
+        self._rate, self._most, self.weight = error_rate, most_edits, _validate.not_negative(weight, "weight")
         self._words = model.vocabulary.words
         encoded = [codes(w) if i >= len(RESERVED) else codes("") for i, w in enumerate(self._words)]
         self._ends = np.cumsum([len(c) for c in encoded]).astype(np.int64)

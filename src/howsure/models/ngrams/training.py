@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.ngrams.choice import kernel
 from howsure.models.ngrams.form import Counts, HeldOut
@@ -136,9 +137,8 @@ def _all_ids(
 
 
 def _limited(vocabulary: Vocabulary, ids: Ids, min_count: int, size: int | None) -> tuple[Vocabulary, Ids]:
-    if min_count < 1 or (size is not None and size < 1):
-        raise InputError("the minimum count and the size of the vocabulary must be 1 or more.")
-    if min_count == 1 and size is None:
+    _validate.count(1 if size is None else size, "vocabulary_size")
+    if _validate.count(min_count, "min_count") == 1 and size is None:
         return vocabulary, ids
     counts = np.zeros(len(vocabulary), np.int64)
     kernel("count_ids", len(ids))(ids, counts)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure import _validate
 from howsure._result import Record, Result, drawn_by, finite
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
@@ -183,12 +184,8 @@ def sampled(
 
     Temperature below 1 sharpens, above 1 flattens; `top_k` keeps only the likeliest words.
     """
-    if n_words < 1:
-        raise InputError(f"the number of words must be 1 or more; got {n_words}.")
-    if not temperature > 0:
-        raise InputError(f"the temperature must be above 0; got {temperature}.")
-    if top_k is not None and top_k < 1:
-        raise InputError(f"top-k must be 1 or more; got {top_k}.")
+    n_words, temperature = _validate.count(n_words, "words"), _validate.temperature(temperature)
+    top_k = None if top_k is None else _validate.count(top_k, "top_k")
     ids = model.context_ids(history)
     start = np.full(model.frame, BOS, np.int32)
     made: list[list[int]] = [[]]
@@ -225,11 +222,9 @@ def tempered(probs: Floats, temperature: float, top_k: int | None) -> Floats:
 
 def next_words(model: LanguageModel, history: str, n: int = 10) -> NextWords:
     """The likeliest words after a history."""
-    if n < 1:
-        raise InputError(f"the number of words must be 1 or more; got {n}.")
     ids = model.context_ids(history)
     probs = model.distribution(ids)
-    best = np.argsort(-probs, kind="stable")[:n]
+    best = np.argsort(-probs, kind="stable")[: _validate.count(n, "words")]
     rows = np.empty((len(best), len(ids) + 2), np.int32)
     rows[:, 0], rows[:, 1:-1], rows[:, -1] = BOS, ids, best  # <s> starts each row afresh
     orders = model.log_probs(np.ascontiguousarray(rows if not model.frame else rows[:, 1:]).ravel())[1]
@@ -274,9 +269,7 @@ def ranked(
     """Hypotheses of each key by channel + weight · log p(text): which transcript, translation or spelling."""
     if not texts:
         raise InputError("there are no hypotheses to rank.")
-    if not weight >= 0:
-        raise InputError(f"the weight of the language model must be 0 or more; got {weight:g}.")
-    log_prob = model.scores(texts)
+    log_prob, weight = model.scores(texts), _validate.not_negative(weight, "weight")
     heard = np.zeros(len(texts)) if channel is None else np.asarray(channel, np.float64)
     if len(heard) != len(texts) or (keys is not None and len(keys) != len(texts)):
         raise InputError("each hypothesis needs one channel score and one key.")

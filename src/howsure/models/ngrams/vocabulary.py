@@ -83,8 +83,7 @@ class Vocabulary:
 
     def add(self, words: Iterable[bytes]) -> NDArray[np.int32]:
         """Numbers of words, those not yet there added."""
-        text, ends = _packed(words)
-        return self._merge(text, ends, grow=True)
+        return self._merge(*_packed(words), grow=True)
 
     def merge(self, other: Vocabulary) -> NDArray[np.int32]:
         """Add another's words; returns this vocabulary's numbers of them."""
@@ -92,8 +91,7 @@ class Vocabulary:
 
     def numbers(self, words: Iterable[str]) -> NDArray[np.int32]:
         """Numbers of words, 0 for those not there."""
-        text, ends = _packed(w.encode("utf-8", "surrogateescape") for w in words)
-        return self._merge(text, ends, grow=False)
+        return self._merge(*_packed(w.encode("utf-8", "surrogateescape") for w in words), grow=False)
 
     def number(self, word: str) -> int:
         """The number of one word, 0 if it is not there."""

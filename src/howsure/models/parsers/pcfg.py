@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure import _validate
 from howsure.corpora.bracketed import BracketedTree
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
@@ -135,8 +136,7 @@ def train_pcfg(trees: Sequence[BracketedTree], *, horizontal: int = 1, parents: 
     usable = [t for t in trees if len(t)]
     if not usable:
         raise InputError("there are no trees with words to read a grammar off.")
-    if horizontal < 0:
-        raise InputError(f"`horizontal=` must be 0 or more; got {horizontal}.")
+    _validate.not_negative(horizontal, "horizontal")
     rules: Counter[tuple[str, str, str]] = Counter()
     tops: Counter[str] = Counter()
     seen: dict[str, Counter[str]] = defaultdict(Counter)

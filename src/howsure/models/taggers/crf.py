@@ -69,7 +69,7 @@ class WeightRows:
 
 @dataclass(frozen=True, eq=False)
 class Crf(Tempered):
-    """A CRF that can tag. Made by `crf_training.train_crf`, `Crf.load` or `crfsuite_import.read_crfsuite`."""
+    """A CRF that can tag. Made by `CrfTrainer.fit`, `Crf.load` or `read_crfsuite`."""
 
     tags: tuple[str, ...]
     templates: tuple[str, ...]  # empty: its features are the user's own
@@ -171,14 +171,12 @@ FEATURE = np.dtype([("kind", "<u4"), ("source", "<u4"), ("target", "<u4"), ("wei
 def read_crfsuite(path: str | Path) -> Crf:
     """A CRF from a CRFsuite model file (first-order, as all its trainers write). Ask it with `posterior_of_features`."""
     try:
-        raw = Path(path).read_bytes()
+        return _parsed(Path(path).read_bytes(), path)
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}.") from None
-    try:
-        return _parsed(raw, path)
     except (struct.error, ValueError, IndexError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{path} is damaged: {error}.") from None
 
 

@@ -55,8 +55,7 @@ class Hmm(Tempered):
         ends = {"initial": self.log_initial, "final": self.log_final}
         at, rows = np.asarray(starts, np.int64), np.array(codes, np.int64)
         made = ChainPosterior(self.log_emission, self.log_transition, starts=at, **ends, tags=self.tags, rows=rows)
-        temperature = float(self.settings.get("temperature", 1.0))
-        return made if temperature == 1.0 else made.tempered(temperature)
+        return made if self.temperature == 1.0 else made.tempered(self.temperature)
 
     def save(self, path: str | Path) -> None:
         """Write the model."""

@@ -1,5 +1,6 @@
 """Any table gives the same sketch; anything that is not a table gives one clear line."""
 
+import csv
 import gzip
 import json
 import subprocess
@@ -360,3 +361,17 @@ def test_fractions_after_many_whole_numbers_are_not_rounded(tmp_path, kind):
             assert [c.type for c in table.columns] == ["DOUBLE", "BIGINT", "DOUBLE", "DOUBLE[]"]
             last = table.value_at("x[2]", n - 1)
         assert last == p[-1]
+
+
+@pytest.mark.parametrize("other", ["{z}", 'an "other" \'s', "e"])
+def test_fractions_are_found_beside_columns_that_turn_into_text(tmp_path, other):
+    path = tmp_path / "late.csv"
+    with path.open("w", newline="") as file:
+        written = csv.writer(file)
+        written.writerow(["p", "y", other])
+        written.writerows([i % 2, i % 2, i] for i in range(21_000))
+        written.writerows([0.25, int(i % 4 == 0), "none"] for i in range(4_000))
+    found = howsure.check(path, prob="p", true="y", where="p >= 0")
+    assert found.brier.value == pytest.approx(4_000 * 0.25 * 0.75 / 25_000, rel=1e-12)
+    with pytest.raises(howsure.InputError, match="'none'"):
+        howsure.check(path, prob="p", true="y", groups=other)

@@ -42,6 +42,9 @@ BATCH_ROWS = 1 << 18
 FEW = 1 << 18  # bytes of a file whose rows are held: to tell what its columns are takes longer than to read them
 SAMPLED = 20_000  # rows of it at most: DuckDB looks at 20,480 to tell that, and would round what is no whole number after them
 
+# Whether a value is none that a whole number can hold, by how it is read.
+FRACTION = {"DOUBLE": "{0} <> floor({0})", "VARCHAR": "contains({0}, '.') OR contains({0}, 'e') OR contains({0}, 'E')"}
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -145,14 +148,14 @@ class Table:
         is_small = not any(f.compression or f.path.stat().st_size > FEW for f in self.files)
         if kind not in ("csv", "json") or (is_small and kind == "json"):
             return
-        marks = (" OR ".join(f"contains({quoted(c)}, '{mark}')" for mark in ".eE") for c in whole)
-        looked = ", ".join(f"bool_or({marked})" for marked in marks)
-        with suppress(duckdb.Error):  # whoever asks for the rows is told
-            as_text = self._read_as(dict.fromkeys(whole, "VARCHAR"))
-            (found,) = self._connection.execute(f"SELECT {looked} FROM {as_text}").fetchall()
-            self._fractions = {
-                c: re.sub(r"^\w+", "DOUBLE", t) for (c, t), has in zip(whole.items(), found, strict=True) if has
-            }
+        for kind in ("DOUBLE", "VARCHAR"):  # as text, which takes longer, where some value of a column is no number
+            types = {c: "VARCHAR" if t.endswith("]") else kind for c, t in whole.items()}
+            looked = ", ".join(f"bool_or({FRACTION[t].format(quoted(c))})" for c, t in types.items())
+            with suppress(duckdb.Error):  # whoever asks for the rows is told
+                (found,) = self._connection.execute(f"SELECT {looked} FROM {self._read_as(types)}").fetchall()
+                there = [(c, t) for (c, t), has in zip(whole.items(), found, strict=True) if has]
+                self._fractions = {c: re.sub(r"^\w+", "DOUBLE", t) for c, t in there}
+                break
         if self._fractions:
             self._relation_sql = self._read_as(self._fractions)
             self.columns = [Column(c.name, self._fractions.get(c.name, c.type)) for c in self.columns]

@@ -375,3 +375,15 @@ def test_fractions_are_found_beside_columns_that_turn_into_text(tmp_path, other)
     assert found.brier.value == pytest.approx(4_000 * 0.25 * 0.75 / 25_000, rel=1e-12)
     with pytest.raises(howsure.InputError, match="'none'"):
         howsure.check(path, prob="p", true="y", groups=other)
+
+
+def test_fractions_are_found_in_the_files_that_are_left(tmp_path):
+    good = "p,y\n" + "0,0\n1,1\n" * 11_000 + "0.25,0\n" * 3_000 + "0.25,1\n" * 1_000
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(good.encode()))
+    digits = np.random.default_rng(0).integers(0, 10, (200_000, 12))
+    rows = "".join(f"{i % 2},1{''.join(map(str, row))}\n" for i, row in enumerate(digits.tolist()))
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(f"p,y\n{rows}".encode())[:-100_000])
+    found = howsure.check(
+        tmp_path, prob="p", true="y", where="p >= 0", engine=howsure.Engine("files", skip_bad_files=True)
+    )
+    assert (found.n, found.brier.value) == (26_000, pytest.approx(4_000 * 0.25 * 0.75 / 26_000, rel=1e-12))

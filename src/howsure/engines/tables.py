@@ -26,6 +26,7 @@ from howsure.engines.engine import Engine
 from howsure.engines.formats import (
     BadFile,
     TableFile,
+    bad_files,
     bad_files_error,
     left_out_note,
     names_in,
@@ -123,10 +124,18 @@ class Table:
     def _described(self) -> list[tuple[Any, ...]]:
         try:
             return self._run(f"DESCRIBE SELECT * FROM {'held' if self._is_held else self._relation_sql}").fetchall()
-        except InputError as error:  # {"M": …, "m": …} inside a record: two fields of one name, as DuckDB sees it
-            if "Duplicate name" not in str(error):
-                raise
-            self._relation_sql = self._relation_sql.removesuffix(")") + ", map_inference_threshold=0)"
+        except InputError as error:
+            if "Duplicate name" in str(
+                error
+            ):  # {"M": …, "m": …} inside a record: two fields of one name, as DuckDB sees it
+                self._relation_sql = self._relation_sql.removesuffix(")") + ", map_inference_threshold=0)"
+            else:
+                bad = bad_files(self.files, ["1"], None) if len(self.files) > 1 else []
+                if not bad:
+                    raise
+                if not self.engine.skip_bad_files:
+                    raise bad_files_error(bad, len(self.files)) from None
+                self.leave_out(bad)
             return self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
 
     def _hold(self) -> None:
@@ -186,6 +195,8 @@ class Table:
             self._relate()
             if self._fractions:
                 self._relation_sql = self._read_as(self._fractions)
+            else:
+                self._look_for_fractions()
             if self._given is not None:
                 self._connection.register("given", self._given)
 

@@ -383,6 +383,9 @@ def test_fractions_are_found_in_the_files_that_are_left(tmp_path):
     digits = np.random.default_rng(0).integers(0, 10, (200_000, 12))
     rows = "".join(f"{i % 2},1{''.join(map(str, row))}\n" for i, row in enumerate(digits.tolist()))
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(f"p,y\n{rows}".encode())[:-100_000])
+    with pytest.raises(howsure.InputError, match=r"1 of 2 files cannot be read: .*b\.csv\.gz") as told:
+        howsure.check(tmp_path, prob="p", true="y")
+    assert "`skip_bad_files=True`" in str(told.value)
     found = howsure.check(
         tmp_path, prob="p", true="y", where="p >= 0", engine=howsure.Engine("files", skip_bad_files=True)
     )

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from howsure import _validate
 from howsure._result import printable
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, say, served
@@ -57,8 +58,8 @@ def count(deliver: Delivery, file: str, to_label: int | None, out: str | None, *
 
     if (to_label is not None and out is None) or (out is not None and to_label is None and given["until"] is None):
         raise InputError("--to-label says how many items to draw, and -o where to write them: give both.")
-    if to_label is not None and to_label < 1:
-        raise InputError(f"--to-label must be a whole number of 1 or more; got {to_label}.")
+    if to_label is not None:
+        _validate.count(to_label, "to_label")
     drawing = {k: v for k, v in given.items() if k not in ("design", "formula", "until", "confidence_level")}
     if to_label is not None:
         deliver.refuse("--until --design --formula --html --plot", "--to-label")

@@ -125,9 +125,8 @@ class Table:
         try:
             return self._run(f"DESCRIBE SELECT * FROM {'held' if self._is_held else self._relation_sql}").fetchall()
         except InputError as error:
-            if "Duplicate name" in str(
-                error
-            ):  # {"M": …, "m": …} inside a record: two fields of one name, as DuckDB sees it
+            if "Duplicate name" in str(error):
+                # {"M": …, "m": …} inside a record: two fields of one name, as DuckDB sees it
                 self._relation_sql = self._relation_sql.removesuffix(")") + ", map_inference_threshold=0)"
             else:
                 bad = bad_files(self.files, ["1"], None) if len(self.files) > 1 else []
@@ -153,9 +152,9 @@ class Table:
         """Reads columns (also of lists) that begin with whole numbers as what they are: DuckDB looks at 20,480 rows, and would
         round the fractions in all others."""
         whole = {c.name: c.type for c in self.columns if re.fullmatch(r"(U?BIGINT|HUGEINT)(\[\])*", c.type)}
-        kind = self.files[0].kind if whole and self.files and not self._is_held else ""
-        is_small = not any(f.compression or f.path.stat().st_size > FEW for f in self.files)
-        if kind not in ("csv", "json") or (is_small and kind == "json"):
+        is_large = any(f.compression or f.path.stat().st_size > FEW for f in self.files)
+        is_sampled = any(f.kind == "csv" or (f.kind == "json" and is_large) for f in self.files) and not self._is_held
+        if not (whole and is_sampled):
             return
         for kind in ("DOUBLE", "VARCHAR"):  # as text, which takes longer, where some value of a column is no number
             types = {c: "VARCHAR" if t.endswith("]") else kind for c, t in whole.items()}

@@ -6,7 +6,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from howsure import _validate
 from howsure._result import printable
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, say, served
@@ -53,6 +52,7 @@ def count(deliver: Delivery, file: str, to_label: int | None, out: str | None, *
       howsure count posts.parquet --prob p --labels labels.csv --key id --date day --every month --html counts.html
       howsure count judged.parquet --prob p --labels labels.csv --key id --by model --until 0.02
     """
+    from howsure import _validate
     from howsure.verbs.count import count as run_count
     from howsure.verbs.to_label import to_label as draw
 

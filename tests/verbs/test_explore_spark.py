@@ -222,7 +222,12 @@ def test_ctrl_c_cancels_the_jobs_and_the_run_goes_on_later(spark, many_stories, 
     finally:
         signal.signal(signal.SIGINT, before)
     assert capfd.readouterr().err == "howsure: stopped\n"
-    assert spark.sparkContext.statusTracker().getActiveJobsIds() == []
+    tracker, ended = spark.sparkContext.statusTracker(), time.monotonic()
+    while (
+        tracker.getActiveJobsIds() and time.monotonic() - ended < 10
+    ):  # it hears of the end of a job later; the job sleeps 100 s
+        time.sleep(0.05)
+    assert tracker.getActiveJobsIds() == []
     howsure.explore(many_stories, out=tmp_path / "r", jobs=1, **OPTIONS)
     assert contents(tmp_path / "r") == whole
 

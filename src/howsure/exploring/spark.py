@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from howsure._version import __version__
 from howsure.corpora.dated import DatedText
-from howsure.engines.spark.session import Jobs, map_in_arrow, session
+from howsure.engines.spark.session import Jobs, in_thread, map_in_arrow, session
 from howsure.errors import HowsureError, InputError
 from howsure.events.storage import SCHEMAS, part_files, write_part
 from howsure.exploring.blocks import Question, Seconds, block_rows, coref_version, packed, unpacked
@@ -94,7 +94,7 @@ class OnSpark:
         self.spark = self.ending.enter_context(session(master))
         self.jobs = self.ending.enter_context(Jobs(self.spark, WAVES))
         self.waiting: list[tuple[str, bytes, Future[Seconds]]] = []
-        self._measure()
+        in_thread(self._measure, lambda _: None)
 
     def _measure(self) -> None:
         """How many blocks a wave has: as many as there are slots now, since executors come and go."""
@@ -108,7 +108,6 @@ class OnSpark:
         self.waiting.append((name, zlib.compress(json.dumps([packed(t) for t in texts]).encode(), 1), made))
         if len(self.waiting) >= self.wave:
             self.flush()
-            self._measure()
         return made
 
     def flush(self) -> None:
@@ -121,6 +120,7 @@ class OnSpark:
         """Runs a wave, writes its parts. A block that cannot be done does not keep the others from being kept."""
         import pyarrow as pa
 
+        self._measure()
         table = pa.table({"name": [name for name, _, _ in wave], "texts": [texts for _, texts, _ in wave]})
         answers = map_in_arrow(self.spark.createDataFrame(table), self.task, ANSWER).toArrow()
         asked = {name: made for name, _, made in wave}
